@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.core.disciplines.capacity.definitions import check
 from treadle.core.model import QueueSpec, SchedulerSpec
+
+PREFIX = "yarn.scheduler.capacity."
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -27,3 +30,12 @@ def in_force(found: list[dict[str, Any]]) -> tuple[SchedulerSpec, dict[str, Queu
     (scheduler,) = (translate.scheduler(model, ()) for model in models if model.kind == "Scheduler")
     check(queues, scheduler.capacity)
     return scheduler, queues
+
+
+def capacity(**of_queues: Mapping[str, str]) -> dict[str, str]:
+    """Properties of queues; a double underscore in a name is a point in the path."""
+    return {
+        f"{PREFIX}{path.replace('__', '.')}.{name}": value
+        for path, settings in of_queues.items()
+        for name, value in settings.items()
+    }

@@ -10,26 +10,15 @@ from typing import Any
 import pytest
 import yaml
 
-from convert.command import by_name, in_force, run
-from treadle.convert import capacity_file, labels
+from convert.command import PREFIX, by_name, capacity, in_force, run
+from treadle.convert import labels
 from treadle.convert.capacity_file import CapacityFileError
 from treadle.convert.capacity_objects import Sources, convert
 from treadle.convert.errors import MappingError
 from treadle.convert.names import NameRefused
 from treadle.convert.objects import properties
-from treadle.core.rules.capacity.tree import CapacityTree
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PREFIX = "yarn.scheduler.capacity."
-
-
-def capacity(**of_queues: Mapping[str, str]) -> dict[str, str]:
-    """Properties of queues; a double underscore in a name is a point in the path."""
-    return {
-        f"{PREFIX}{path.replace('__', '.')}.{name}": value
-        for path, settings in of_queues.items()
-        for name, value in settings.items()
-    }
 
 
 PLAIN = capacity(root={"queues": "a,b"}, root__a={"capacity": "40"}, root__b={"capacity": "60"})
@@ -570,65 +559,3 @@ def test_a_reservable_queue_takes_reservations() -> None:
     assert "reservable: is left out" not in said
     assert f"{system}enable: is not true" not in said
     assert f"{system}enable: is not true, but queues that are reservable take reservations" in notes(values)
-
-
-LARGE = capacity(
-    root={"queues": "a,b,c"},
-    root__a={"capacity": "50", "queues": "x,y,z,w", "maximum-am-resource-percent": "0.2"},
-    root__b={"capacity": "30", "queues": "x,y", "acl_submit_applications": "ann"},
-    root__c={"capacity": "20"},
-    root__a__x={"capacity": "25", "user-limit-factor": "2"},
-    root__a__y={"capacity": "25", "user-limit-factor": "2"},
-    root__a__z={"capacity": "25", "user-limit-factor": "2", "state": "STOPPED"},
-    root__a__w={"capacity": "25", "user-limit-factor": "2"},
-    root__b__x={"capacity": "50", "user-limit-factor": "2", "acl_administer_queue": " ops"},
-    root__b__y={"capacity": "50", "user-limit-factor": "2", "acl_administer_queue": " ops"},
-)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {},
-        {f"{PREFIX}root.a.{name}.capacity": "26" for name in "xyzw"},
-        {f"{PREFIX}root.a.{name}.accessible-node-labels": "gpu" for name in "xyzw"},
-        {f"{PREFIX}root.a.{name}.user-limit-factor": "two" for name in "xyzw"},
-        {f"{PREFIX}root.a.{name}.ordering-policy": "none-such" for name in "xy"},
-        {f"{PREFIX}root.a.{name}.unheard-of": "1" for name in "xy"},
-        {f"{PREFIX}root.a.{name}.reservable": "true" for name in "xy"},
-        {f"{PREFIX}root.{name}.auto-queue-creation-v2.enabled": "true" for name in "ab"},
-        {f"{PREFIX}root.{name}.auto-queue-creation-v2.leaf-template.capacity": "5w" for name in "ab"},
-        {f"{PREFIX}root.a.{name}.auto-create-child-queue.enabled": "true" for name in "xy"},
-        {f"{PREFIX}root.a.queues": "x,y,x,y"},
-        {f"{PREFIX}root.a.queues": "x,Y_1,z,Y-1"},
-    ],
-    ids=lambda changed: next(iter(changed), "as it is"),
-)
-def test_leaves_that_say_the_same_become_what_each_of_them_alone_becomes(
-    changed: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def outcome() -> object:
-        try:
-            found = convert(Sources({**LARGE, **changed}))
-        except (CapacityFileError, MappingError, NameRefused) as error:
-            return str(error)
-        return found.objects, found.notes
-
-    together = outcome()
-    monkeypatch.setattr(capacity_file, "_said", lambda *_: None)
-    assert together == outcome()
-
-
-def test_leaves_that_say_the_same_are_read_and_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"q{number}" for number in range(50)]
-    values = capacity(
-        root={"queues": "a"},
-        root__a={"capacity": "100", "queues": ",".join(names)},
-        **{f"root__a__{name}": {"capacity": "2", "user-limit-factor": "2"} for name in names},
-    )
-    read, defined = list[str](), list[str]()
-    own, define = capacity_file._queue, CapacityTree._define
-    monkeypatch.setattr(capacity_file, "_queue", lambda *given: read.append(given[1]) or own(*given))
-    monkeypatch.setattr(CapacityTree, "_define", lambda tree, queue: defined.append(queue.path) or define(tree, queue))
-    assert len(objects(values)) == 53
-    assert read == defined == ["root", "root.a", "root.a.q0"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from treadle.kube import auth
@@ -14,6 +15,8 @@ from treadle.kube.transport import Client
 
 T = TypeVar("T")
 API = "/apis/treadle.dev/v1alpha1"
+PAGE = 500
+"""Objects in one answer of the API server."""
 
 
 def asked(
@@ -61,6 +64,21 @@ async def read(client: Client, path: str) -> Any:
     if answer.status >= 400:
         raise answer.error()
     return answer.json()
+
+
+async def all_of(client: Client, path: str, params: Mapping[str, str] = MappingProxyType({})) -> list[Any]:
+    """Return the objects of a whole list, which is asked for in pages. Raises ``KubeError``."""
+    found: list[Any] = []
+    more = ""
+    while True:
+        answer = await client.request("GET", path, params={**params, "limit": str(PAGE), **({"continue": more} if more else {})})
+        if answer.status >= 400:
+            raise answer.error()
+        said = answer.json()
+        found += said["items"]
+        more = said["metadata"].get("continue") or ""
+        if not more:
+            return found
 
 
 def refuse(why: str, status: int = 1) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from treadle.api.labels import ALLOCATED_QUEUE, application_of, queue_of
-from treadle.cli.asking import API, asked, named, refuse
+from treadle.cli.asking import API, all_of, asked, named, refuse
 from treadle.cli.leader import HERE, Where, answer
 from treadle.cli.past import Past, as_event, past_of, run_lines
 from treadle.cli.queues import ready_of
@@ -23,7 +23,7 @@ from treadle.kube.transport import Client
 
 Kind = Literal["pod", "app", "queue"]
 Json = Mapping[str, Any]
-MOST_EVENTS, MOST_WAITING, MOST_AT_ONCE = 8, 16, 500
+MOST_EVENTS, MOST_WAITING = 8, 16
 DAYS: Final = 7.0
 """How far the history is looked back."""
 ASKED: Final = {"app": "application"}
@@ -106,7 +106,7 @@ def _reader(kind: Kind, namespace: str, name: str) -> Callable[[Client], Awaitab
         found = await get(path, absent=kind != "pod") if "/" not in name else None
         application, pods = None, list[Json]()
         if found is None and kind == "app":
-            pods = [each for each in await _pods(client, namespace) if _called(each) == name]
+            pods = [each for each in await all_of(client, f"/api/v1/namespaces/{namespace}/pods") if _called(each) == name]
         one: Json = found or {
             "metadata": {"namespace": namespace, "name": name, "uid": ""},
             "kind": "Queue" if kind == "queue" else "",
@@ -124,22 +124,6 @@ def _reader(kind: Kind, namespace: str, name: str) -> Callable[[Client], Awaitab
         return Known(datetime.now(UTC), one, application, queues, of_queue, events, frozenset(names), found is None, pods)
 
     return read
-
-
-async def _pods(client: Client, namespace: str) -> list[Json]:
-    """Return the pods of a namespace, some at a time."""
-    found: list[Json] = []
-    more = ""
-    while True:
-        query = urlencode({"limit": str(MOST_AT_ONCE), **({"continue": more} if more else {})})
-        answer = await client.request("GET", f"/api/v1/namespaces/{namespace}/pods?{query}")
-        if answer.status >= 400:
-            raise answer.error()
-        said = answer.json()
-        found += said["items"]
-        more = said["metadata"].get("continue") or ""
-        if not more:
-            return found
 
 
 def _must_be(kind: Kind, name: str, known: Known) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.cli.asking import asked, refuse
+from treadle.cli.asking import all_of, asked, refuse
 from treadle.cli.leader import HERE, Where, lines
 from treadle.cli.tables import Output, OutputOption, bar, table, written
 from treadle.controllers.in_words import NONE, amounts, brief, part
@@ -75,11 +75,11 @@ def row_of(one: Json, output: Output = "table") -> tuple[str, ...]:
 async def from_objects(client: Client) -> list[Json]:
     """Return nodes as the REST tells them, from what the API server has. Raises ``KubeError``."""
     used: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for pod in await _items(client, "/api/v1/pods", {"fieldSelector": ALIVE}):
+    for pod in await all_of(client, "/api/v1/pods", {"fieldSelector": ALIVE}):
         node = str((pod.get("spec") or {}).get("nodeName") or "")
         for name, value in _demand(pod) if node else ():
             used[node][name] += value
-    return [_node(one, used[one["metadata"]["name"]]) for one in await _items(client, "/api/v1/nodes", {})]
+    return [_node(one, used[one["metadata"]["name"]]) for one in await all_of(client, "/api/v1/nodes", {})]
 
 
 def _demand(pod: Json) -> Iterator[tuple[str, int]]:
@@ -100,18 +100,3 @@ def _node(one: Json, used: Mapping[str, int]) -> Json:
         "used": {name: format_amount(name, value) for name, value in used.items()},
         "taints": spec.get("taints") or [],
     }
-
-
-async def _items(client: Client, path: str, params: Mapping[str, str]) -> list[Json]:
-    """Return all of a list, in pages. Raises ``KubeError``."""
-    found: list[Json] = []
-    more = ""
-    while True:
-        answer = await client.request("GET", path, params={**params, "limit": "500", **({"continue": more} if more else {})})
-        if answer.status >= 400:
-            raise answer.error()
-        said = answer.json()
-        found += said["items"]
-        more = said["metadata"].get("continue") or ""
-        if not more:
-            return found
